@@ -42,6 +42,15 @@ class Blocks:
     count: Expr
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Independent launches that are one: z of the grid also counts `count` values of `iterator`, from `low` on."""
+
+    iterator: str
+    low: int
+    count: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LoweredKernel:
     """A kernel without a name, with every array in global memory. Compared by identity, as a key of caches.
@@ -50,6 +59,8 @@ class LoweredKernel:
     and `iterators` (of host loops) are those that it uses. `block` and `grid` are x first. `columns`: as in KernelPlan.
     `linear_grid`: all blocks are numbered along the device's x, because there are more along y or z than it allows.
     `parts`: the blocks of one launch, x first, as functions of `iterators` (empty: the whole grid).
+    `batch`: a host loop that is part of the grid, whose iterator is not among `iterators`; `grid` is that of one of its
+    iterations.
     `streamed`: arrays that it writes past the caches; it reads nothing of them. `thread_bytes`: the boxes that each
     thread keeps for itself, in registers on GPUs.
     """
@@ -66,6 +77,7 @@ class LoweredKernel:
     columns: bool = False
     linear_grid: bool = False
     parts: tuple[Blocks, ...] = ()
+    batch: Batch | None = None
     streamed: tuple[str, ...] = ()
     thread_bytes: int = 0
 
@@ -73,6 +85,11 @@ class LoweredKernel:
     def local_bytes(self) -> int:
         """The shared memory of a block."""
         return sum(array.bytes for array in self.shared)
+
+    @property
+    def outer(self) -> tuple[str, ...]:
+        """The names of all host iterators."""
+        return (*self.iterators, *([self.batch.iterator] if self.batch else []))
 
     @property
     def launched(self) -> tuple[int, ...]:

@@ -55,7 +55,8 @@ ROWS = (
         f"arrays of more than three dimensions, the outermost ones with at most {MOST_LAUNCHES} elements, "
         "`--space pipeline` (wide; on CPUs if they are sums of many terms)", "no, yes",
         "where parallel loops beyond the third run: in each thread, the innermost ones; or on the host, the outermost "
-        "ones, around launches. The innermost dimension is contiguous: neighbouring threads should run along it"),
+        "ones, around launches, of which the last one becomes part of the grid. The innermost dimension is contiguous: "
+        "neighbouring threads should run along it"),
 )
 """Rows of the table in docs/decisions.md."""
 

@@ -63,7 +63,7 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
         body = with_pairs(body, kernel.arrays, {*elsewhere, *(one.array for one in placements)})
     in_rows = alone and bool(kernel.streamed) and bool(words.stream_rows)
     if in_rows:
-        others = (*(array.name for array in (*kernel.arrays, *kernel.scalars)), *kernel.iterators)
+        others = (*(array.name for array in (*kernel.arrays, *kernel.scalars)), *kernel.outer)
         streamed = [array for array in kernel.arrays if array.name in kernel.streamed]
         body = with_rows(body, streamed, target.intel_cpu, others)
     if alone and target.intel_cpu:
@@ -91,7 +91,7 @@ def printed(kernel: LoweredKernel, placements: tuple[Placed, ...], target: Targe
 
 def _names(kernel: LoweredKernel, arguments: Sequence[Array], found: Mentioned) -> dict[str, str]:
     """Return new names of arrays and scalars whose names the language or the code itself uses."""
-    taken = (*found.names, *kernel.iterators, *(array.name for array in kernel.shared))
+    taken = (*found.names, *kernel.outer, *(array.name for array in kernel.shared))
     return renamed([array.name for array in (*arguments, *kernel.scalars)], taken)
 
 
@@ -154,6 +154,11 @@ def _parameters(
 
 def _indices(kernel: LoweredKernel, found: Mentioned, words: Words, printer: Printer) -> Iterator[str]:
     """Yield the block and thread indices that the body mentions, by name; dimension 0 is the outermost."""
+    if kernel.batch:
+        number = words.group_index.format(axis=words.axes[2])
+        divided = f"{number} / {kernel.grid[2]}" if kernel.grid[2] > 1 else number
+        begin = f" + {kernel.batch.low}" if kernel.batch.low else ""
+        yield f"  const int {kernel.batch.iterator} = {divided}{begin};"
     threads = [words.thread_index.format(axis=axis) for axis in words.axes[:len(kernel.block)]]
     for letter, indices in (("b", _block_indices(kernel, words, printer)), ("t", threads)):
         for dim, index in enumerate(reversed(indices)):
@@ -167,6 +172,8 @@ def _block_indices(kernel: LoweredKernel, words: Words, printer: Printer) -> tup
     """Return the block indices of the kernel's x, y and z."""
     if not kernel.linear_grid:
         found = kernel.axes(tuple(words.group_index.format(axis=axis) for axis in words.axes[:len(kernel.grid)]))
+        if kernel.batch:
+            return (*found[:2], f"{found[2]} % {kernel.grid[2]}" if kernel.grid[2] > 1 else "0")
         begins = [one.first for one in kernel.parts] or [Int(0)] * len(found)
         return tuple(number if begin == Int(0) else f"{number} + {printer.text(begin)}"
                      for number, begin in zip(found, begins, strict=True))

@@ -112,7 +112,7 @@ def scopes_of(kernel: LoweredKernel, nodes: tuple[Node, ...]) -> tuple[frozenset
     types |= {node.name: node.type for node in walk(nodes) if isinstance(node, Declare)}
     mentioned = {name for node in walk(nodes) for expr in expressions(node)
                  for name in (*names_of(expr), *(load.array for load in loads_of(expr)))}
-    iterators = {*kernel.iterators, *ranges, *(node.iterator for node in walk(nodes) if isinstance(node, For))}
+    iterators = {*kernel.outer, *ranges, *(node.iterator for node in walk(nodes) if isinstance(node, For))}
     return _assigned_once(nodes) - iterators, types, {*types, *mentioned, *iterators}, Known(ranges, {})
 
 

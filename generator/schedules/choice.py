@@ -23,7 +23,8 @@ class ScheduleChoice:
     `reductions` (sorted): statements whose own updates may run in any order, so that their loops become parallel.
     `serial` (sorted): the statements of nests whose loops all run in one thread of one kernel; otherwise they are host
     loops around launches. `launches`: of more than three nested parallel loops, the outermost ones are host loops
-    around launches; otherwise the innermost ones run in threads.
+    around launches; otherwise the innermost ones run in threads. The last of these host loops becomes part of the grid
+    (`generator/lowering/core/merged_launches.py`).
     """
 
     algorithm: Algorithm = "pluto"

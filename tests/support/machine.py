@@ -63,10 +63,12 @@ class Machine:
         memory.enter(self.lowered)
         parts = [(evaluate(one.first, names), evaluate(one.count, names)) for one in self.lowered.parts]
         axes = parts or [(0, n) for n in self.lowered.grid]
-        blocks = list(product(*(range(first, first + n) for first, n in reversed(axes))))
+        batch = self.lowered.batch
+        outer = [(batch.low, batch.count)] if batch else []
+        called = (*([batch.iterator] if batch else []), *block_names(len(axes)))
+        blocks = list(product(*(range(first, first + n) for first, n in (*outer, *reversed(axes)))))
         for number in memory.rng.permutation(len(blocks)):
-            at = dict(zip(block_names(len(blocks[number])), blocks[number], strict=True))
-            self.block(names | at, memory, int(number))
+            self.block(names | dict(zip(called, blocks[number], strict=True)), memory, int(number))
 
     def block(self, names: Names, memory: DeviceMemory, number: int) -> None:
         """Run the threads of a block, or of each of its sub-groups if these synchronize, in a random order; sub-groups

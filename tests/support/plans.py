@@ -10,7 +10,7 @@ import numpy as np
 from generator.decisions.combine import Combine
 from generator.errors import IllegalPlan
 from generator.lowered_kernel import LoweredKernel
-from generator.lowering.core.assemble import lower, lowered_program
+from generator.lowering.core.assemble import launched_program, lower
 from generator.lowering.memory.box import LocalBox
 from generator.lowering.memory.staging import CopiedBox
 from generator.nest import Atomic, Declare, If, Shuffle, walk
@@ -32,7 +32,7 @@ TARGET = Target("test", "opencl", 1024, (1024, 1024, 1024), 1 << 20, 4, True, Tr
 
 def lowered_kernels(program: Program, plan: Plan, dialect: Dialect = "opencl") -> tuple[LoweredKernel, ...]:
     """Return the kernels of a plan, in launch order. Raises IllegalPlan."""
-    return lowered_program(program, plan, LANGUAGES[dialect]).kernels
+    return launched_program(program, plan, LANGUAGES[dialect]).kernels
 
 
 def run_plan(program: Program, plan: Plan, rng: np.random.Generator,
@@ -174,6 +174,6 @@ def features(kernel: LoweredKernel, plan: KernelPlan) -> set[str]:
     )
     full = [node for node in kernel.body if isinstance(node, If) and node.otherwise]
     found |= {"full and partial tiles"} if full else set()
-    found |= {"host loop"} if kernel.iterators else set()
+    found |= {"host loop"} if kernel.outer else set()
     found |= {"order"} if plan.order and list(plan.order) != sorted(plan.order) else set()
     return found

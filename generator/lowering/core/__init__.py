@@ -10,9 +10,10 @@ of inline stages), `keep.py` (arrays in registers) with `points.py` (constant su
 steps per kernel), `diagonals.py` (blocks that run one tile of a wavefront); tiles of warps that are partly in
 registers: `lane_moves.py` (what lanes hold and receive), `held_stages.py` and `split_tiles.py` (of stages),
 `versions.py` and `split_steps.py` (of several time steps); `tensor_cores.py` (sums of products) with `tile_rounds.py`
-(its loop over tiles) and `factor_copies.py` (what fills them), `host.py` (launches and host loops), `grids.py` (the
-blocks of each launch; more blocks than a device allows per dimension), `placement.py` (textures and constant memory)
-with `texture_rows.py` (arrays under two-dimensional textures).
+(its loop over tiles) and `factor_copies.py` (what fills them), `host.py` (launches and host loops) with
+`merged_launches.py` (independent ones), `grids.py` (the blocks of each launch; more blocks than a device allows per
+dimension), `placement.py` (textures and constant memory) with `texture_rows.py` (arrays under two-dimensional
+textures).
 
 May import `lowering.memory`.
 """

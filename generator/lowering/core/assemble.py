@@ -14,6 +14,7 @@ from generator.lowering.core.carried import with_carried
 from generator.lowering.core.host import Grid, host_of
 from generator.lowering.core.idle import check_effects
 from generator.lowering.core.kernel import lower_kernel
+from generator.lowering.core.merged_launches import with_merged_launches
 from generator.lowering.core.placement import check_used, placed_in, placements
 from generator.lowering.core.texture_rows import with_texture_rows
 from generator.lowering.core.time_tiles import time_kernel
@@ -35,7 +36,7 @@ def lower(program: Program, plan: Plan, target: Target) -> Variant:
     Raises:
         IllegalPlan: the plan does not fit the program, breaks a dependence or exceeds a limit.
     """
-    lowered = lowered_program(program, plan, target.language, target)
+    lowered = launched_program(program, plan, target.language, target)
     program, _ = laid_out(program, plan.scheduled)
     placed = placements(program, plan, target)
     made = with_texture_rows(program, lowered.kernels, placed, lowered.scratch)
@@ -147,6 +148,17 @@ def _lowered(one: SectionKernel, plan: KernelPlan, language: Language, by_matrix
     if by_matrix:
         check_effects(one, plan, made, lambda other: lower_kernel(one, other, language))
     return made
+
+
+def launched_program(
+    program: Program, plan: Plan, language: Language, target: Target | None = None
+) -> LoweredProgram:
+    """Return `lowered_program` with independent launches of a kernel as one launch. Raises IllegalPlan as that."""
+    lowered = lowered_program(program, plan, language, target)
+    if isinstance(plan.schedule, TimeTiles):
+        return lowered
+    kernels, host = with_merged_launches(kernels_of(program, plan.scheduled), lowered.kernels, lowered.host)
+    return replace(lowered, kernels=kernels, host=host)
 
 
 def _time_tiles(

@@ -34,7 +34,7 @@ _TYPES = ("float", "double", "int", "unsigned int", "long", "unsigned long")
 def with_carried(kernel: LoweredKernel) -> LoweredKernel:
     """Return the kernel with the values of recurrences in variables."""
     taken = {name for node in walk(kernel.body) for name in _names(node)} | {box.name for box in kernel.shared}
-    taken |= {*kernel.iterators, *(array.name for array in (*kernel.arrays, *kernel.scalars))}
+    taken |= {*kernel.outer, *(array.name for array in (*kernel.arrays, *kernel.scalars))}
     arrays = [array for array in kernel.arrays if array.type in _TYPES and array.extents]
     body = tuple(_rewritten(kernel.body, arrays, taken))
     return kernel if body == kernel.body else replace(kernel, body=body)

@@ -64,7 +64,7 @@ def _padded(array: Array, texture: Texture, taken: set[str]) -> Array:
 
 
 def _names(kernel: LoweredKernel) -> set[str]:
-    return {*mentioned(kernel.body).names, *kernel.iterators, *(array.name for array in kernel.shared)}
+    return {*mentioned(kernel.body).names, *kernel.outer, *(array.name for array in kernel.shared)}
 
 
 @lru_cache(maxsize=256)
