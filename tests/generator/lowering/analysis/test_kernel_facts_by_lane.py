@@ -22,7 +22,7 @@ from generator.frontend_py.problem import program_of as pipeline_program
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.analysis.facts import kernel_facts
 from generator.lowering.analysis.shapes import kernel_shapes
-from generator.lowering.core.assemble import lower
+from generator.lowering.core.assemble import lower, lowered_program
 from generator.lowering.heuristics.default import default_plan
 from generator.nest import Assign, Atomic, Declare, For, If, Level, Node, walk
 from generator.plan import KernelPlan, Plan
@@ -179,7 +179,8 @@ def test_blocks_that_walk_against_every_lane(level: Level, block: tuple[int, ...
 def check(program: Program, plan: Plan) -> None:
     host = lower(program, plan, TARGET).host
     launches = list(launched(host, {}))
-    for lowered, facts in zip(lowered_kernels(program, plan), kernel_facts(program, plan, TARGET), strict=True):
+    kernels = lowered_program(program, plan, TARGET.language).kernels
+    for lowered, facts in zip(kernels, kernel_facts(program, plan, TARGET), strict=True):
         runs = [values for kernel, values in launches if kernel == facts.name]
         assert facts.launches == len(runs)
         assert (facts.threads, facts.local_bytes) == (prod(facts.block) * prod(facts.grid), lowered.local_bytes)
