@@ -8,15 +8,16 @@ reads elements that compilers gather one by one, because they need not be neighb
     for (int x = 1; x <= 640; ++x) out[x] = in[x - 1];
     for (int x = 641; x <= 641; ++x) out[x] = in[max(min(x - 1, 639), 0)];
 
-(Halide's compiler does the same and calls it loop partitioning.) Done for long loops of a thread that is alone in its
-block.
+(Halide's compiler does the same and calls it loop partitioning.) Loops in which an iterator chooses between values,
+`x < 256 ? low[max(min(x, 255), 0)] : high[max(min(x - 256, 255), 0)]`, are first split there. Done for long loops of a
+thread that is alone in its block.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 
 from generator.expr import Binary, Expr, Int, Load, Name, Select, loads_of, map_children, names_of, parts
 from generator.linear import is_plain, simplify, substitute
@@ -65,16 +66,20 @@ def _cut(node: Node, variables: frozenset[str]) -> tuple[Node, ...]:
 
 
 def _cut_loop(loop: For, fixed: frozenset[str]) -> tuple[Node, ...]:
-    """Return the loop, or three equivalent ones in the same order. `fixed`: variables that it does not change."""
+    """Return the loop, or equivalent ones in the same order. `fixed`: variables that it does not change."""
     last_one = _last(loop)
     if last_one is None or not _can_be_cut(loop, last_one):
         return (loop,)
+    if halves := _at_choice(loop, last_one):
+        return tuple(cut for half in halves for cut in _cut_loop(half, fixed))
     found = {part: None for node in walk(loop.body) for expr in expressions(node) for part in parts(expr)}
     clamps = [clamp for part in found if (clamp := _clamp(part, loop.iterator, fixed)) is not None]
     if not clamps:
         return (loop,)
     bound, one = last_one, Int(1)
     first, last = _extreme("max", [c.first for c in clamps]), _extreme("min", [c.last for c in clamps])
+    if _is_negative(Binary("-", last, first)):  # no iteration is inside all borders
+        return (loop,)
     plain = {c.whole: c.value for c in clamps}
 
     def until(end: Expr) -> Expr:
@@ -93,7 +98,42 @@ def _cut_loop(loop: For, fixed: frozenset[str]) -> tuple[Node, ...]:
         unroll=1,
         note="from a border on",
     )
-    return before, inside, behind
+    return tuple(part for part in (before, inside, behind) if not _is_empty(part))
+
+
+def _is_empty(loop: For) -> bool:
+    """Return whether the loop is known to have no iteration."""
+    last = _last(loop)
+    return last is not None and _is_negative(Binary("-", last, loop.start))
+
+
+def _is_negative(expr: Expr) -> bool:
+    found = simplify(expr)
+    return isinstance(found, Int) and found.value < 0
+
+
+def _at_choice(loop: For, last: Expr) -> tuple[For, ...]:
+    """Return two loops that make the choice of a `iterator < constant ? a : b` in `loop` once; () if there is none that
+    leaves both of them long.
+    """
+    if not isinstance(loop.start, Int) or not isinstance(last, Int):
+        return ()
+    for part in (part for node in walk(loop.body) for expr in expressions(node) for part in parts(expr)):
+        match part:
+            case Select(Binary("<", Name(name), Int(at)) as chosen) if (
+                    name == loop.iterator and min(at - loop.start.value, last.value + 1 - at) >= LEAST_TRIPS):
+                below, above = (map_expressions(loop.body, partial(_chosen, condition=chosen, holds=holds))
+                                for holds in (True, False))
+                until = Binary("<=", Name(name), Int(at - 1))
+                return replace(loop, condition=until, body=below), replace(loop, start=Int(at), body=above)
+    return ()
+
+
+def _chosen(expr: Expr, condition: Expr, holds: bool) -> Expr:
+    """Return `expr` where `condition` holds, or does not."""
+    if isinstance(expr, Select) and expr.condition == condition:
+        return _chosen(expr.then if holds else expr.otherwise, condition, holds)
+    return map_children(expr, lambda child: _chosen(child, condition, holds))
 
 
 def _last(loop: For) -> Expr | None:
