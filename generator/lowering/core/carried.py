@@ -17,8 +17,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from generator.expr import Binary, Expr, Fold, Int, Load, Name, Select, loads_of, map_children, parts
-from generator.linear import is_sum, simplify, substitute, terms
+from generator.expr import (
+    Binary,
+    Expr,
+    Fold,
+    Int,
+    Load,
+    Name,
+    Select,
+    evaluate,
+    loads_of,
+    map_children,
+    names_of,
+    parts,
+)
+from generator.linear import is_plain, is_sum, simplify, substitute, terms
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering.naming import fresh_name
 from generator.nest import Assign, Declare, For, If, Node, Note, expressions, walk
@@ -126,7 +139,11 @@ class _Recurrence:
             start = {loop.iterator: simplify(Binary("-", loop.start, Int(1)))}
             value = Load(self.array.name, tuple(simplify(substitute(index, start)) for index in self.element))
             runs = simplify(substitute(loop.condition, {loop.iterator: loop.start}))
-            first.append(If(runs, (Assign(Load(before), "", value),)))
+            read = Assign(Load(before), "", value)
+            if is_plain(runs) and not names_of(runs) and evaluate(runs, {}):
+                first[1:] = [read]
+            else:
+                first.append(If(runs, (read,)))
         return first, replace(loop, body=body)
 
     def _body(self, nodes: tuple[Node, ...], now: str, before: str) -> tuple[Node, ...]:
