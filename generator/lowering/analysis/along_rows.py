@@ -83,6 +83,18 @@ def distances_in(program: Program, plan: Plan, language: Language,
     return found
 
 
+def distances_of_points(program: Program, part: KernelPart, order: tuple[int, ...]
+                        ) -> Mapping[tuple[str, int], Interval] | None:
+    """Return, by statement and number, the distances in the accesses of a kernel without copies to those of the next
+    point along x; None if they are not known. Unlike those of `distances_in`, its loops need not be boxes.
+    """
+    rows = followed(reordered(part, order).parallel[-1].member, program) if part.parallel and not part.coarse else None
+    if rows is None:
+        return None
+    found = _walk(program, part, rows, (), ANYWHERE)
+    return found.own if found.known else None
+
+
 def _distances(program: Program, part: KernelPart, plan: KernelPlan, copied: Collection[str]) -> Distances:
     """Return the distances of a kernel, of which blocks copy the arrays `copied`; unknown if its loops are no boxes or
     its plan distributes elements otherwise.

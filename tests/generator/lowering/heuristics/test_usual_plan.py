@@ -14,7 +14,9 @@ from generator.frontend_c.source import Compilation
 from generator.lowering import lower
 from generator.lowering.heuristics.default import default_plan
 from generator.lowering.heuristics.usual import usual_plan
+from generator.polyhedral.dependences.expansion import expand
 from generator.schedules.stages import Stages
+from tests.support.programs import program_of, scop
 from tests.support.slow import few
 from tests.support.suite import TARGET, polybench_program
 from tests.support.targets import HOPPER
@@ -37,6 +39,35 @@ def test_a_matrix_multiplication_keeps_vectors_in_registers() -> None:
     *_, update = usual_plan(program, CPU).kernels
     assert update.registers and update.tile == (4, 16) and update.points_inside
     assert "antune_vector(16)" in lower(program, usual_plan(program, CPU), CPU).source
+
+
+MATRICES = """for (b = 0; b < 99; b++) for (k = 0; k < 8; k++) for (i = k + 1; i < 8; i++) {
+  M[b][i][k] /= M[b][k][k];
+  for (j = k + 1; j < 8; j++) M[b][i][j] -= M[b][i][k] * M[b][k][j];
+}"""
+PLANES = """for (b = 0; b < 99; b++) for (k = 0; k < 8; k++) for (i = k + 1; i < 8; i++) {
+  P[i][k][b] /= P[k][k][b];
+  for (j = k + 1; j < 8; j++) P[i][j][b] -= P[i][k][b] * P[k][j][b];
+}"""
+SUMS = """for (b = 0; b < 99; b++) {
+  double t = 0;
+  for (j = 0; j < 64; j++) t += M[b][j / 8][j % 8] * x[j];
+  y[b] = t;
+}"""
+POINTS_INSIDE = {
+    MATRICES: False,
+    PLANES: True,
+    SUMS: False,
+    "for (b = 0; b < 99; b++) for (i = 1; i < 8; i++) M[b][0][0] += M[b][1][i] / x[i];": True,
+    "for (b = 0; b < 99; b++) for (i = 1; i < 8; i++) M[b][0][i] += 0.5 * M[b][0][i - 1];": True,
+}
+
+
+@pytest.mark.parametrize("text", POINTS_INSIDE)
+def test_points_far_from_each_other_run_one_by_one_on_a_cpu(text: str) -> None:
+    program = expand(program_of(scop(text, "double M[99][8][8], P[8][8][99], x[64], y[99]; int b;")))
+    plan = usual_plan(program, CPU)
+    assert [kernel.points_inside for kernel in plan.kernels] == [POINTS_INSIDE[text]]
 
 
 def test_where_it_is_illegal_the_default_plan_is_that_of_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
