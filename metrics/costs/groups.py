@@ -52,8 +52,8 @@ class Group:
 
     @property
     def launches(self) -> int:
-        """The number of launches."""
-        return prod(self.extents[: self.hosted])
+        """The number of launches: those of the last host loop are one (generator/lowering/core/merged_launches.py)."""
+        return prod(self.extents[: max(self.hosted - 1, 0)])
 
     @property
     def lanes_along_x(self) -> bool:

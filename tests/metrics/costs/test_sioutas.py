@@ -79,7 +79,7 @@ def test_nothing_is_coalesced_if_rows_are_loops_inside_a_thread(hosted: int, coa
     found = Sioutas(final=False).evaluate(group, tile(1.0, 8.0, 8.0, 64.0), RTX_2080_TI)
     region = 8 * 8 * 64 * 4
     assert found.memory[0] == pytest.approx(128 * 2 * region * (200 + 1 + region * 200 / 65536) / coalesced)
-    assert group.launches == 1 + hosted
+    assert group.launches == 1 and replace(group, hosted=2).launches == 2, "the last host loop is part of the grid"
 
 
 def test_tiles_are_whole_where_they_are_not_cut() -> None:
