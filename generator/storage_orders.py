@@ -9,8 +9,8 @@ it reads, or over nothing. `generator.polyhedral.pipelines.moves` finds the read
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import prod
 from typing import Protocol, TypeAlias
 
@@ -21,7 +21,6 @@ _LEAST = 16
 """The least extent of a dimension that may become contiguous: shorter rows do not fill vectors."""
 _FEW = 16
 """What has so many times fewer elements than what is computed from it stays in caches, whatever its order."""
-_PASSES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +47,8 @@ class Ordered(Protocol):
         """Its full size."""
 
     @property
-    def free(self) -> bool:
-        """Whether it may have another storage order."""
+    def turnable(self) -> Collection[int]:
+        """The dimensions that may become contiguous: none of those along which its elements follow from each other."""
 
     @property
     def moves(self) -> Sequence[Move]:
@@ -57,55 +56,112 @@ class Ordered(Protocol):
 
 
 def offered_dimensions(arrays: Sequence[Ordered]) -> Mapping[str, tuple[int, ...]]:
-    """Return the dimensions that may be contiguous, the last one first, of each array with several of them: besides the
-    last one, those that some read prefers, of this array or, through a chain of others, of an input or output.
+    """Return the dimensions that may be contiguous, the last one first, of each array with several of them: an array
+    with a read out of order (of it or by it), in its declared order or in the preferred one, and an array whose
+    preferred order is not the declared one.
+    """
+    possible = _possible(arrays)
+    if not possible:
+        return {}
+    reads = _Reads(arrays)
+    preferred = reads.best(possible)
+    wanted = {array for array, dim in preferred.items() if dim != reads.declared[array]}
+    for rows in (reads.declared, preferred):
+        wanted |= {array for one, move in reads.out_of_order(rows) for array in (one.array, move.array)}
+    return {array: dims for array, dims in possible.items() if array in wanted}
+
+
+def preferred_orders(arrays: Sequence[Ordered], inline: Collection[str] = ()) -> Contiguous:
+    """Return the storage orders, as a schedule has them, with which few elements are read out of order; none for arrays
+    that are computed `inline`.
+    """
+    possible = _possible(arrays)
+    if not possible:
+        return ()
+    reads = _Reads(arrays)
+    return tuple(sorted((array, dim) for array, dim in reads.best(possible).items()
+                        if dim != reads.declared[array] and array not in inline))
+
+
+def _possible(arrays: Sequence[Ordered]) -> Mapping[str, tuple[int, ...]]:
+    """Return the dimensions, the last one first, of each array with several that some read prefers: of this array or,
+    through a chain of others, of an input or output.
     """
     found = {one.array: {len(one.extents) - 1} for one in arrays}
-    free = {one.array: one.extents for one in arrays if one.free}
-    rows = [(one.array, dims[0], move, place) for one in arrays for move in one.moves if _counts(move, one)
-            for place, dims in enumerate(move.dims) if len(dims) == 1]
+    able = {one.array: {dim for dim in one.turnable if one.extents[dim] >= _LEAST} for one in arrays}
+    links = [(one.array, dims[0], move, place) for one in arrays for move in one.moves if _counts(move, one)
+             for place, dims in enumerate(move.dims) if len(dims) == 1]
     count = 0
     while count < (count := sum(map(len, found.values()))):
-        for array, dim, move, place in rows:
-            if array in free and place in found.get(move.array, {len(move.extents) - 1}) and free[array][dim] >= _LEAST:
+        for array, dim, move, place in links:
+            if dim in able[array] and place in found.get(move.array, {len(move.extents) - 1}):
                 found[array].add(dim)
-            if move.array in free and dim in found[array] and free[move.array][place] >= _LEAST:
+            if move.array in able and place in able[move.array] and dim in found[array]:
                 found[move.array].add(place)
     return {array: tuple(sorted(dims, reverse=True)) for array, dims in found.items() if len(dims) > 1}
 
 
-def preferred_orders(arrays: Sequence[Ordered], inline: Collection[str] = ()) -> Contiguous:
-    """Return the storage orders, as a schedule has them, with which the fewest reads are out of order; none for arrays
-    that are computed `inline`.
+@dataclass(slots=True)
+class _Reads:
+    """The reads of a program. `declared`: the last dimension of each computed array; `of`: the reads that access it."""
 
-    The search goes from array to array until no other order of a single one is better.
-    """
-    offered = offered_dimensions(arrays)
-    if not offered:
-        return ()
-    rows = {one.array: len(one.extents) - 1 for one in arrays}
-    for _ in range(_PASSES):
-        before = dict(rows)
-        for array, dims in reversed(tuple(offered.items())):
-            costs = {dim: _out_of_order(arrays, {**rows, array: dim}) for dim in dims}
-            best = min(costs.values())
-            if costs[rows[array]] > best:
-                rows[array] = next(dim for dim, cost in costs.items() if cost == best)
-        if rows == before:
-            break
-    return tuple(sorted((array, rows[array]) for array, dims in offered.items()
-                        if rows[array] != dims[0] and array not in inline))
+    arrays: Sequence[Ordered]
+    declared: Mapping[str, int] = field(init=False)
+    of: Mapping[str, Sequence[tuple[Ordered, Move]]] = field(init=False)
 
+    def __post_init__(self) -> None:
+        self.declared = {one.array: len(one.extents) - 1 for one in self.arrays}
+        of: dict[str, list[tuple[Ordered, Move]]] = {one.array: [] for one in self.arrays}
+        for one in self.arrays:
+            for move in (move for move in one.moves if _counts(move, one)):
+                for array in {one.array, move.array} & of.keys():
+                    of[array].append((one, move))
+        self.of = of
 
-def _out_of_order(arrays: Sequence[Ordered], rows: Mapping[str, int]) -> int:
-    """Return the number of elements that are read out of order, if these are the contiguous dimensions."""
-    total = 0
-    for one in arrays:
-        for move in (move for move in one.moves if _counts(move, one)):
-            along = {place for place, dims in enumerate(move.dims) if rows[one.array] in dims}
-            if along - {rows.get(move.array, len(move.extents) - 1)}:
-                total += move.times * prod(one.extents)
-    return total
+    def best(self, possible: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
+        """Return the contiguous dimension of each array, chosen among those `possible`.
+
+        Starting from the declared orders, and from those that suit what is read, from the inputs on, or the readers,
+        from the outputs on, the search goes from array to array until no other order of a single one is better.
+        """
+        found = [self.declared, *(self._decided(possible, order) for order in (list(possible), list(possible)[::-1]))]
+        return min((self._improved(rows, possible) for rows in found), key=self._cost)
+
+    def _decided(self, possible: Mapping[str, tuple[int, ...]], order: Sequence[str]) -> Mapping[str, int]:
+        """Return orders decided one after the other, each by the reads between arrays that are decided before."""
+        rows = {array: dim for array, dim in self.declared.items() if array not in possible}
+        for array in order:
+            rows[array] = self._closest(array, possible[array], rows)
+        return rows
+
+    def _improved(self, rows: Mapping[str, int], possible: Mapping[str, tuple[int, ...]]) -> Mapping[str, int]:
+        found, before = dict(rows), dict[str, int]()
+        while found != before:
+            before = dict(found)
+            for array in reversed(tuple(possible)):
+                found[array] = self._closest(array, (found[array], *possible[array]), found)
+        return found
+
+    def _closest(self, array: str, dims: Sequence[int], rows: Mapping[str, int]) -> int:
+        """Return the first of `dims` with which the fewest elements are read out of order."""
+        return min(dims, key=lambda dim: sum(self._elements(one, move, {**rows, array: dim})
+                                             for one, move in self.of[array]))
+
+    def _cost(self, rows: Mapping[str, int]) -> int:
+        return sum(self._elements(one, move, rows) for one, move in self.out_of_order(rows))
+
+    def out_of_order(self, rows: Mapping[str, int]) -> Iterator[tuple[Ordered, Move]]:
+        """Yield the reads out of order, with the arrays that they are for."""
+        yield from ((one, move) for one in self.arrays for move in one.moves
+                    if _counts(move, one) and self._elements(one, move, rows))
+
+    def _elements(self, one: Ordered, move: Move, rows: Mapping[str, int]) -> int:
+        """Return the number of elements that a read loads out of order; 0 if one of the orders is not decided yet."""
+        if one.array not in rows or (move.array in self.declared and move.array not in rows):
+            return 0
+        along = {place for place, dims in enumerate(move.dims) if rows[one.array] in dims}
+        contiguous = rows.get(move.array, len(move.extents) - 1)
+        return move.times * prod(one.extents) if along - {contiguous} else 0
 
 
 def _counts(move: Move, reader: Ordered) -> bool:

@@ -102,7 +102,7 @@ def _opening(stages: Sequence[StageFacts], target: Target, computed: Sequence[Co
 
 
 def _stored_in_order(schedule: Stages, computed: Sequence[ComputedArray]) -> Stages:
-    """Return `schedule` with the storage orders in which the fewest reads are out of order; arrays in another one than
+    """Return `schedule` with storage orders in which few reads are out of order; arrays in another one than
     that of their declaration have their own kernels.
     """
     inline = [array for array, place in schedule.computed if place == "inline"]

@@ -14,9 +14,8 @@ CONTIGUOUS = "contiguous dimension"
 ROW = PageRow(CONTIGUOUS,
     "an intermediate array that is not inline, from the outputs to the inputs, `--space pipeline`",
     "the last one, others by their numbers from 0 on",
-    "elements along this dimension are adjacent in memory, and neighbouring threads compute them. Offered if reads of "
-    "the array disagree about it, directly or through a chain of arrays: passes along rows and along columns, for "
-    "example (wide)")
+    "elements along this dimension are adjacent in memory, and neighbouring threads compute them. Offered for "
+    "arrays that are read across their rows, or read others so, as between passes along rows and along columns (wide)")
 """A row of the table in docs/decisions.md."""
 
 

@@ -18,7 +18,7 @@ _S = TypeVar("_S", bound=Schedule)
 
 
 def in_order(program: Program, schedule: _S) -> _S:
-    """Return a schedule by stages with the storage orders in which the fewest reads of `program` are out of order;
+    """Return a schedule by stages with storage orders in which few reads of `program` are out of order;
     others unchanged.
     """
     if not isinstance(schedule, Stages):

@@ -10,7 +10,8 @@ from generator.linear import simplify
 from generator.polyhedral.kit.members import ends
 from generator.polyhedral.kit.parsed import set_of
 from generator.polyhedral.pipelines.nests import iterator_and_constant
-from generator.program import Program, Statement
+from generator.polyhedral.pipelines.storage import has_orders
+from generator.program import Array, Program, Statement
 from generator.storage_orders import Move
 
 
@@ -26,6 +27,17 @@ def terms_of(statement: Statement) -> int:
         return 1
     ranges = zip(statement.iterators, ends(set_of(statement.domain)), strict=True)
     return prod(1 + high - low for name, (low, high) in ranges if name not in own)
+
+
+def turnable_dimensions(array: Array, statements: Sequence[Statement]) -> tuple[int, ...]:
+    """Return the dimensions of an array that may be stored contiguously instead of the last one: those along which
+    `statements`, which compute it, need no other element of it.
+    """
+    bodies = [statement.body for statement in statements]
+    own = [(load.index, body.target.index) for body in bodies for expr in body.computed for load in loads_of(expr)
+           if load.array == array.name == body.target.array]
+    return tuple(d for d in range(len(array.extents) if has_orders(array) else 0)
+                 if all(read[d] == written[d] for read, written in own))
 
 
 def _moves(program: Program, statement: Statement) -> Iterator[Move]:

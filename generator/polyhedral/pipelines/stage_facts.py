@@ -15,14 +15,13 @@ from generator.linear import is_plain, is_sum, simplify, terms
 from generator.polyhedral.kit.members import ends, ends_along
 from generator.polyhedral.kit.parsed import map_of, set_of
 from generator.polyhedral.pipelines.joining import lined, sharable
-from generator.polyhedral.pipelines.moves import moves_of, terms_of
+from generator.polyhedral.pipelines.moves import moves_of, terms_of, turnable_dimensions
 from generator.polyhedral.pipelines.nests import iterator_and_constant
 from generator.polyhedral.pipelines.stages import (
     possible_stages,
     read_subscripts,
     reads_by_element,
 )
-from generator.polyhedral.pipelines.storage import has_orders
 from generator.program import ELEMENT_BYTES, Program, Statement, Step, lines_of
 from generator.storage_orders import Move
 
@@ -81,8 +80,8 @@ class ComputedArray:
     """An array that `statements` of the program compute; `reads`: arrays computed before it; `inputs`: input arrays.
 
     `sharable`: it can share a kernel with others; `lined`: all of its definitions can share one (`joining`). `terms`:
-    the most iterations of a statement that compute an element; 1 if data choose the elements. `free`: its storage order
-    is; `moves`: its reads of other arrays.
+    the most iterations of a statement that compute an element; 1 if data choose the elements. `turnable`, `moves`:
+    as in `generator.storage_orders`.
     """
 
     array: str
@@ -93,7 +92,7 @@ class ComputedArray:
     sharable: bool
     lined: bool
     terms: int = 1
-    free: bool = False
+    turnable: tuple[int, ...] = ()
     moves: tuple[Move, ...] = ()
 
 
@@ -107,10 +106,10 @@ def computed_arrays(program: Program) -> tuple[ComputedArray, ...]:
     for array, statements in writers.items():
         read = {access.array for statement in statements for access in statement.accesses if access.kind == "read"}
         before = tuple(one.array for one in found if one.array in read)
-        names = tuple(statement.name for statement in statements)
+        names, stored = tuple(statement.name for statement in statements), program.array(array)
         inputs = tuple(sorted(name for name in read - writers.keys() if program.array(name).extents))
-        found.append(ComputedArray(array, names, program.array(array).extents, before, inputs, array in able,
-                                   array in whole, max(map(terms_of, statements)), has_orders(program.array(array)),
+        found.append(ComputedArray(array, names, stored.extents, before, inputs, array in able, array in whole,
+                                   max(map(terms_of, statements)), turnable_dimensions(stored, statements),
                                    moves_of(program, statements)))
     return tuple(found)
 
