@@ -44,9 +44,10 @@ def check_order(root: Any, calls: Calls, places: Any, context: Any) -> None:
     """Raise IllegalPlan unless `root`, an isl AstNode with the numbers of `calls`, runs instances in the order of
     `places`, an isl UnionMap from instances to places of equal dimension. Other instances are not compared.
     """
-    for (one, around), (other, within) in combinations(_calls(root, ()), 2):
-        late, early = (places.intersect_domain(calls.found[k][0].domain()) for k in (one, other))
-        wrong = early.lex_lt_union_map(late)
+    found = list(_calls(root, ()))
+    own = {number: places.intersect_domain(calls.found[number][0].domain()) for number, _ in found}
+    for (one, around), (other, within) in combinations(found, 2):
+        wrong = own[other].lex_lt_union_map(own[one])
         for name in (name for name, same in zip(around, within, strict=False) if name == same):
             if wrong.is_empty():
                 break
