@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from generator.frontend_c.extract import extract
+from generator.errors import Location
+from generator.frontend_c.extract import NeverRuns, extract
 from generator.frontend_c.source import ScopSource
 from generator.polyhedral.dependences.original import original_flow
 from generator.program import Program
@@ -17,8 +18,16 @@ from generator.program import Program
 
 def extract_needed(source: ScopSource, parameters: Mapping[str, int],
                    extents: Mapping[str, tuple[int, ...]]) -> Program:
-    """Return the Program of a SCoP as `extract`, without statements whose values reach no result."""
-    program = extract(source, parameters, extents)
+    """Return the Program of a SCoP as `extract`, without statements whose values reach no result. Raises InputError."""
+    try:
+        program = extract(source, parameters, extents)
+    except NeverRuns:
+        if not parameters:
+            raise
+        sizes = ", ".join(f"{name} = {value}" for name, value in sorted(parameters.items()))
+        raise NeverRuns(f"no statement of the SCoP is executed with {sizes}, the values with which the program reaches "
+                        "it first; put the loops around it into the SCoP, too", Location(source.file, source.first_line)
+                        ) from None
     unused = unused_statements(program)
     return extract(source, parameters, extents, unused) if unused else program
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from generator.errors import InputError
 from generator.frontend_c.needed import extract_needed
 from generator.frontend_c.parse import read_scop
 from generator.frontend_c.source import Compilation
@@ -51,3 +52,11 @@ def test_statements_that_reach_no_result_are_left_out(name: str, tmp_path: Path)
     program = needed(text, tmp_path)
     assert [statement.text for statement in program.statements] == left
     check_plan(expanded := expand(program), default_plan(expanded, TARGET))
+
+
+def test_sizes_with_which_nothing_runs_are_named(tmp_path: Path) -> None:
+    inner = "int main(void) { for (int m = 0; m < 3; m++) {\n#pragma scop\nfor (int i = 0; i < m; i++) y[i] = 1;\n" \
+            "#pragma endscop\n} }"
+    source = read_scop(write_c("double y[3];\n" + inner, tmp_path), Compilation(), None, None)
+    with pytest.raises(InputError, match=r"input.c:3: no statement .* with m = 0, the values with which .* first"):
+        extract_needed(source, {"m": 0}, extents_of(source, {"m": 0}))
