@@ -260,8 +260,8 @@ class _Reader:
             if own & names_of(place):
                 raise InputError(f"`{_head(node)}` has bounds that are data and writes elements of `{place.array}` "
                                  "that depend on its iterations: it may change variables, and elements that are the "
-                                 "same in all of them; leave it out "
-                                 "of the SCoP", where(node))
+                                 "same in all of them. If its range is known, write a loop over all of it with the "
+                                 "bounds in an `if`; else leave it out of the SCoP", where(node))
         for k, place in enumerate(places):
             if any(place.array == other.array and not _apart(place, other) for other in places[:k]):
                 raise InputError(f"`{_head(node)}` has bounds that are data and uses several elements of "
