@@ -8,6 +8,7 @@ from generator.decisions.deciding import kernel_words
 from generator.decisions.size_lists import smallest_inner
 from generator.emit.cstyle import c_text
 from generator.errors import IllegalPlan
+from generator.expr import Expr, Int, Name
 from generator.lowering import lower
 from generator.lowering.analysis.block_parts import BlockStages
 from generator.lowering.analysis.parallelism import parallelism
@@ -258,7 +259,7 @@ def host_lines(operations: tuple[HostOp, ...], depth: int = 0) -> Iterator[str]:
         match operation:
             case Launch(kernel, grid, iterators):
                 arguments = ", ".join(c_text(i) for i in iterators)
-                yield f"{pad}{kernel}({arguments}) on {' x '.join(c_text(n) for n in grid)} blocks"
+                yield f"{pad}{kernel}({arguments}) on {' x '.join(map(_factor, grid))} blocks"
             case HostLoop(iterator, start, condition, step, body):
                 yield f"{pad}for ({iterator} = {c_text(start)}; {c_text(condition)}; {iterator} += {step})"
                 yield from host_lines(body, depth + 1)
@@ -268,3 +269,8 @@ def host_lines(operations: tuple[HostOp, ...], depth: int = 0) -> Iterator[str]:
                 if otherwise:
                     yield f"{pad}else"
                     yield from host_lines(otherwise, depth + 1)
+
+
+def _factor(extent: Expr) -> str:
+    """`8`, `(4 - j / 32)`: an extent of a grid as a factor of a product."""
+    return c_text(extent) if isinstance(extent, Int | Name) else f"({c_text(extent)})"

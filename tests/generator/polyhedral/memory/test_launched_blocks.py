@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import islpy as isl
 import pytest
 
+from generator.explain import explain
 from generator.expr import evaluate
 from generator.lowered_kernel import LoweredKernel
 from generator.lowering import lower
@@ -98,3 +99,8 @@ def test_other_launches_have_the_whole_grid() -> None:
     variant = lower(program, default_plan(program, CUDA), CUDA)
     assert {one.items for one in launches(variant)} == {(41 * 16, 41 * 32)}
     assert "b0 = blockIdx.y;" in variant.source
+
+
+def test_explain_shows_them_as_factors() -> None:
+    program = polybench_program("lu", ("N=120",))
+    assert "kernel1(j) on (4 - j / 32) x (4 - j / 32) blocks" in explain(program, default_plan(program, CUDA), CUDA)
