@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from generator.expr import Binary, Call, Expr, Load, children, loads_of, names_of
@@ -38,7 +39,8 @@ def _all_far(program: Program, part: KernelPart, order: tuple[int, ...]) -> bool
     statements = [program.statement(name) for name in part.statements]
     deepest = max(len(statement.iterators) for statement in statements)
     innermost = {one.name: one for one in statements if len(one.iterators) == deepest}
-    if any(_recurs(one) or any(map(_takes_long, one.body.computed)) for one in innermost.values()):
+    if _passes_on(program, list(innermost.values())) or any(
+            _recurs(one) or any(map(_takes_long, one.body.computed)) for one in innermost.values()):
         return False
     distances = distances_of_points(program, part, order) or {}
     moved = [least for (name, number), (least, most) in distances.items() if most > 0 and name in innermost
@@ -58,6 +60,18 @@ def _recurs(statement: Statement) -> bool:
     return any(load.array == target.array and load.index != target.index
                and all(names_of(one) == names_of(other) for one, other in zip(load.index, target.index, strict=True))
                for expr in statement.body.computed for load in loads_of(expr))
+
+
+def _passes_on(program: Program, innermost: Sequence[Statement]) -> bool:
+    """Return whether iterations compute from a variable that the one before sets: `y[j] = a * last; last = y[j];`."""
+    read = set[str]()
+    for statement in (one for one in program.statements if one in innermost):
+        if statement.body.target.array in read:
+            return True
+        read |= {load.array for expr in statement.body.computed for load in loads_of(expr)
+                 if not program.array(load.array).extents or _is_variable(program, load.array)}
+        read -= {statement.body.target.array}
+    return False
 
 
 def _is_variable(program: Program, name: str) -> bool:

@@ -70,6 +70,13 @@ def test_points_far_from_each_other_run_one_by_one_on_a_cpu(text: str) -> None:
     assert [kernel.points_inside for kernel in plan.kernels] == [POINTS_INSIDE[text]]
 
 
+def test_filters_along_rows_stay_in_vectors_of_rows() -> None:
+    """Each element follows from the previous ones of its row, which variables hold."""
+    plan = usual_plan(polybench_program("deriche"), CPU)
+    filters = [kernel for kernel in plan.kernels if {"S16", "S24"} & {*kernel.statements}]
+    assert len(filters) == 2 and all(kernel.points_inside for kernel in filters)
+
+
 def test_where_it_is_illegal_the_default_plan_is_that_of_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     program = polybench_program("gemm")
     default = default_plan(program, CPU)
