@@ -1,5 +1,5 @@
 // host: for (c = 0; c <= 10; c += 1)
-// host:   kernel0(c) on min(min(4, c), (c + 5) / 3) - max(max(0, c - 6), (max(0, c - 3) + 2) / 3) + 1 x min(4, (2 * c + 1) / 3) - (max(0, 2 * c - 9) + 2) / 3 + 1 blocks
+// host:   kernel0(c) on (min(min(4, c), (c + 5) / 3) - max(max(0, c - 6), (max(0, c - 3) + 2) / 3) + 1) x (min(4, (2 * c + 1) / 3) - (max(0, 2 * c - 9) + 2) / 3 + 1) blocks
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 // Compilers for CPUs do not vectorize loops around calls of the built-in functions.
 #ifdef __clang__

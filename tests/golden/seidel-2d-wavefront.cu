@@ -1,5 +1,5 @@
 // host: for (c = 0; c <= 10; c += 1)
-// host:   kernel0(c) on min(min(4, c), (c + 5) / 3) - max(max(0, c - 6), (max(0, c - 3) + 2) / 3) + 1 x min(4, (2 * c + 1) / 3) - (max(0, 2 * c - 9) + 2) / 3 + 1 blocks
+// host:   kernel0(c) on (min(min(4, c), (c + 5) / 3) - max(max(0, c - 6), (max(0, c - 3) + 2) / 3) + 1) x (min(4, (2 * c + 1) / 3) - (max(0, 2 * c - 9) + 2) / 3 + 1) blocks
 
 // S0: A[i][j] = ((((((((A[i - 1][j - 1] + A[i - 1][j]) + A[i - 1][j + 1]) + A[i][j - 1]) + A[i][j]) + A[i][j + 1]) + A[i + 1][j - 1]) + A[i + 1][j]) + A[i + 1][j + 1]) / 9.0;
 extern "C" __global__ __launch_bounds__(1)
