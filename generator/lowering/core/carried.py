@@ -134,16 +134,17 @@ class _Recurrence:
         body = self._body(loop.body, now, before)
         body = (Declare(now, self.array.type, ()), *body, Assign(Load(self.array.name, self.element), "", Load(now)),
                 Assign(Load(before), "", Load(now)))
-        first: list[Node] = [Declare(before, self.array.type, ()), Assign(Load(before), "", Int(0))]
-        if any(self.earliest):
+        first: list[Node] = [Declare(before, self.array.type, ())]
+        zero = Assign(Load(before), "", Int(0))
+        if not any(self.earliest):
+            first.append(zero)
+        else:
             start = {loop.iterator: simplify(Binary("-", loop.start, Int(1)))}
             value = Load(self.array.name, tuple(simplify(substitute(index, start)) for index in self.element))
             runs = simplify(substitute(loop.condition, {loop.iterator: loop.start}))
             read = Assign(Load(before), "", value)
-            if is_plain(runs) and not names_of(runs) and evaluate(runs, {}):
-                first[1:] = [read]
-            else:
-                first.append(If(runs, (read,)))
+            always = is_plain(runs) and not names_of(runs) and evaluate(runs, {})
+            first += [read] if always else [zero, If(runs, (read,))]
         return first, replace(loop, body=body)
 
     def _body(self, nodes: tuple[Node, ...], now: str, before: str) -> tuple[Node, ...]:

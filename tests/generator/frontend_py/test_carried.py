@@ -52,16 +52,21 @@ def test_inside_of_other_operations_and_in_nested_chains() -> None:
     assert reads(paths) == [(0, 0), (0, -1), (-1, -1), (-1, 0), (-2, 0)]
 
 
-@pytest.mark.parametrize("value", [
-    lambda f, r: hl.min(f[r.x, r.y], f[r.x, r.y - 1] + 3),
-    lambda f, r: hl.min(f[r.x, r.y], f[r.x - 1, r.y] + 3),
-    lambda f, r: f[r.x - 1, r.y] + f[r.x, r.y - 1] * 2,
-    lambda f, r: hl.max(hl.min(f[r.x - 1, r.y], f[r.x, r.y - 1]), f[r.x, r.y]),
+@pytest.mark.parametrize(("value", "order"), [
+    (lambda f, r: hl.min(f[r.x, r.y], f[r.x, r.y - 1] + 3), [(0, 0), (0, -1)]),
+    (lambda f, r: hl.min(f[r.x, r.y], f[r.x - 1, r.y] + 3), [(0, 0), (-1, 0)]),
+    (lambda f, r: f[r.x - 1, r.y] + f[r.x, r.y - 1] * 2, [(-1, 0), (0, -1)]),
+    (lambda f, r: hl.max(hl.min(f[r.x - 1, r.y], 9), f[r.x - 1, r.y - 1] + f[r.x - 2, r.y]),
+     [(-1, 0), (-1, -1), (-2, 0)]),
 ])
-def test_others_keep_their_order(value: Value) -> None:
-    """Chains without it, with it at the end, other operations; a minimum within a maximum is an operand."""
-    found = reads(program_of([scan(value)], SIZES))
-    assert found in ([(0, 0), (0, -1)], [(0, 0), (-1, 0)], [(-1, 0), (0, -1)], [(0, 0), (0, -1), (-1, 0)])
+def test_others_keep_their_order(value: Value, order: list[tuple[int, int]]) -> None:
+    """Chains without it, with it at the end, other operations, and if all operands wait for it."""
+    assert reads(program_of([scan(value)], SIZES)) == order
+
+
+def test_a_minimum_within_a_maximum_is_an_operand() -> None:
+    found = program_of([scan(lambda f, r: hl.max(hl.min(f[r.x - 1, r.y], f[r.x, r.y - 1]), f[r.x, r.y]))], SIZES)
+    assert reads(found) == [(0, 0), (0, -1), (-1, 0)]
 
 
 def test_a_value_that_is_used_twice_is_computed_once() -> None:
